@@ -95,7 +95,7 @@ impl Model {
         }
         self.check_resize(remap, first, old, new)?;
         let more = if keeps { old } else { 0 };
-        if !self.fits(more, 0) {
+        if more > 0 && !self.fits(more, 0) {
             return Err(RemapError::TooManyPages);
         }
         let to = match is_fixed {

@@ -115,6 +115,54 @@ fn what_a_fork_does_not_copy_is_counted_once_after_a_panic() {
     recounts_after_a_panic::<Custom<Maple>>();
 }
 
+fn toggles_without_a_merge_on_the_way<C: Config<Index<u32>: Default>>() {
+    const TOGGLED: Flags = Flags::from_bits(1 << 8);
+    let toggle = |flags: Flags| Flags::from_bits(flags.bits() ^ TOGGLED.bits());
+    for areas_max in [2, 3] {
+        let layout = Layout {
+            areas_max,
+            ..Layout::LINUX_X86_64
+        };
+        let mut space = space::<C>(layout);
+        map(&mut space, 0, 4, (BOTH, Flags::NONE, 7));
+        map(&mut space, 4, 6, (BOTH, TOGGLED, 7));
+        // The first area becomes what the second one is now, and will not be.
+        let updated = space.update(page(0), 6 * PAGE, toggle, drop);
+        assert_eq!(updated.is_ok(), areas_max == 3, "{updated:?}");
+        assert!(space.len() <= areas_max);
+        if updated.is_ok() {
+            let flags = space.areas().map(|area| area.flags.contains(TOGGLED));
+            assert_eq!(flags.collect::<Vec<_>>(), [true, false, true]);
+        }
+        space.check().unwrap();
+    }
+}
+
+#[test]
+fn flags_that_are_toggled_make_no_more_areas_than_there_may_be() {
+    toggles_without_a_merge_on_the_way::<Custom<Rbtree>>();
+    toggles_without_a_merge_on_the_way::<Custom<Maple>>();
+}
+
+#[test]
+fn as_many_pages_move_although_there_are_more_than_there_may_be() {
+    let mut space = space::<furlong::vmspace::Standard>(Layout::LINUX_X86_64);
+    map(&mut space, 0, 4, (BOTH, Flags::NONE, 7));
+    let mut state = space.save().unwrap();
+    state.layout.pages_max = 2;
+    let mut space = Space::<u32>::restore(&state).unwrap();
+    let to = |new_len| Remap {
+        start: page(0),
+        old_len: 4 * PAGE,
+        new_len,
+        flags: RemapFlags::MAY_MOVE | RemapFlags::FIXED,
+        new_start: page(100),
+    };
+    let longer = space.remap(&to(5 * PAGE), drop);
+    assert_eq!(longer, Err(RemapError::TooManyPages));
+    assert_eq!(space.remap(&to(4 * PAGE), drop), Ok(page(100)));
+}
+
 #[test]
 fn a_hint_within_the_first_page_is_none_and_another_is_raised() {
     let at = |at: At| {
@@ -135,6 +183,18 @@ fn a_child_that_has_areas_already_is_refused() {
     let parent = space::<Custom<Maple>>(Layout::LINUX_X86_64);
     let mut child = space::<Custom<Maple>>(Layout::LINUX_X86_64);
     map(&mut child, 0, 1, (BOTH, Flags::NONE, 0));
+    let _ = child.copy_from(&parent, |area| Ok::<_, ()>(*area.value));
+}
+
+#[test]
+#[should_panic(expected = "a child has its parent's page size")]
+fn a_child_with_pages_of_another_size_is_refused() {
+    let parent = space::<Custom<Maple>>(Layout::LINUX_X86_64);
+    let layout = Layout {
+        page: PAGE / 2,
+        ..Layout::LINUX_X86_64
+    };
+    let mut child = space::<Custom<Maple>>(layout);
     let _ = child.copy_from(&parent, |area| Ok::<_, ()>(*area.value));
 }
 

@@ -21,7 +21,8 @@ copies! { Item<'_, G> where [G: Geometry]; }
 /// Children in three arrays. The pivot of the last child is MAX, whatever the node's own end is,
 /// and so are the unused pivots.
 ///
-/// Readers use pivots and children; only the writer uses the rest.
+/// Readers use pivots, children and the length, which stays the same once `link-publish` has shown
+/// the node to them; only the writer uses the rest.
 #[repr(C)]
 pub(crate) struct Inner<G: Geometry> {
     pivot: G::Inner<AtomicU64>,
@@ -59,7 +60,7 @@ impl<G: Geometry> Inner<G> {
     /// The number of children.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
-        // Relaxed: only the writer uses it.
+        // Relaxed: with readers it was stored before `link-publish`, and stays.
         usize::from(self.len.load(Ordering::Relaxed))
     }
 
@@ -236,7 +237,7 @@ impl<G: Geometry> Inner<G> {
     }
 
     fn set_len(&self, len: usize) {
-        // Relaxed: only the writer uses it.
+        // Relaxed: no reader has reached the node yet, or there are none.
         self.len.store(len as u8, Ordering::Relaxed);
     }
 }

@@ -426,7 +426,7 @@ impl<G: Geometry> Leaf<G> {
 
     #[inline(always)]
     fn set_len(&self, len: usize) {
-        // Relaxed: only the writer uses it.
+        // Relaxed: readers see it, or a later one, with the entry that `slot-fill` publishes.
         self.len.store(len as u8, Ordering::Relaxed);
     }
 

@@ -27,11 +27,12 @@ impl<A: Address, R> Place<A, R> {
 
 /// Read access to a tree for `'a`: while nobody changes it, or beside its writer under a guard.
 ///
-/// Beside a writer, each look-up sees every change that ended before it began, and either all or
-/// nothing of a concurrent one. An iteration is many look-ups. It finds every entry that stays in
-/// the map all the time with the same extent, once and in order. Any other entry that it finds was
-/// in the map at some moment since it began. The ends of a gap may be reported closer than they
-/// are.
+/// Beside a writer, a look-up of one key sees every change that ended before it began, and either
+/// all or nothing of a concurrent one. Searches for a neighbour or a gap, and iterations, are many
+/// look-ups, each at its own moment. They find every entry that stays in the map all the time with
+/// the same extent, in order. Any other entry that they find was in the map at some moment since
+/// they began: two of them may overlap, and an entry whose extent changes may be missed. The two
+/// ends of a gap are those of two moments.
 pub struct View<'a, A: Address, E: Entry, C: Config> {
     pub(crate) tree: &'a Tree<C::Geometry>,
     pub(crate) count: &'a C::Counters,

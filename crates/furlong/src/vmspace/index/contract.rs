@@ -141,7 +141,8 @@ pub trait Index<A: Value> {
     /// must be empty.
     ///
     /// # Errors
-    /// The refusal of `copy`, or `None` if out of memory; `self` has the areas before that one.
+    /// The refusal of `copy`, or `None` if out of memory. `self` has the areas before that one; if
+    /// out of memory perhaps fewer.
     fn copy_from<E, S: Index<A>>(
         &mut self,
         source: &S,

@@ -317,7 +317,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
                 reach.failure = Some(Stop::Refused);
                 return reach;
             };
-            if let Some(step) = self.step(left, area, piece, new) {
+            if let Some(step) = self.step(change, left, (area, piece), new) {
                 let Some(less) = step.count(count, self.state.layout.areas_max) else {
                     reach.failure = Some(Stop::TooManyAreas);
                     return reach;
@@ -337,12 +337,13 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     }
 
     /// The step that gives `piece` of `area` the attributes `new`; `None` if it already has them.
-    /// `left` is the area before it, with the attributes that it will have by then.
+    /// `left` is the area before it, with the attributes that it will have by then. It merges with
+    /// the area behind it unless the change is still to change that one.
     fn step(
         &self,
+        change: &Change<impl Fn(Attr) -> Option<Attr>>,
         left: Option<(Entry<'_, A>, Attr)>,
-        area: Entry<'_, A>,
-        piece: Pages,
+        (area, piece): (Entry<'_, A>, Pages),
         new: Attr,
     ) -> Option<Step> {
         if new == area.attr {
@@ -355,7 +356,10 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         let behind = piece.last.checked_add(1).filter(|_| !cuts[1]);
         let right = behind.and_then(|behind| self.index.at_or_after(behind));
         let right = right.filter(|right| {
-            piece.abuts(right.pages) && right.attr == new && area.value.merges(right.value)
+            let stays = right.pages.first > change.pages.last
+                || (change.new)(right.attr) == Some(right.attr);
+            let is_alike = right.attr == new && area.value.merges(right.value);
+            piece.abuts(right.pages) && stays && is_alike
         });
         Some(Step {
             piece,
@@ -401,7 +405,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             let new = (change.new)(area.attr).ok_or(Stop::Refused)?;
             let left = self.index.before(piece.first);
             let left = left.map(|left| (left, left.attr));
-            if let Some(step) = self.step(left, area, piece, new) {
+            if let Some(step) = self.step(change, left, (area, piece), new) {
                 let taken = self.take_step(&step, &mut freed);
                 taken.map_err(|_| Stop::NoMemory)?;
             }

@@ -43,11 +43,12 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// it is to be [wiped](Flags::WIPE_ON_FORK) or is [shared](Flags::SHARED).
     ///
     /// # Errors
-    /// See [`ForkError`]. The parent has not changed. This space has the areas that were copied
-    /// before the failure, for the caller to drop.
+    /// See [`ForkError`]. The parent has not changed. After a refusal this space has the areas that
+    /// were copied before it, for the caller to drop; without memory it may have fewer or none, and
+    /// the values made for the others were dropped.
     ///
     /// # Panics
-    /// If this space is not empty.
+    /// If this space is not empty, or has pages of another size than the parent.
     ///
     /// # Cost
     /// O(n). With a tree of areas, one allocation for all nodes. With the B-tree, nodes are copied
@@ -59,6 +60,9 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     ) -> Result<(), ForkError<E>> {
         assert!(self.is_empty(), "a child has nothing before");
         let of_parent = *parent.state;
+        // Those who read without the lock keep the size with which the space was made.
+        let is_alike = self.state.layout.page == of_parent.layout.page;
+        assert!(is_alike, "a child has its parent's page size");
         *self.state = State {
             usage: crate::vmspace::Usage::default(),
             growing: 0,

@@ -331,7 +331,8 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         } else {
             plan.new_len - plan.old_len
         };
-        if !self.fits(more, gone) {
+        // A move of as many pages is allowed above the limit, too.
+        if more > 0 && !self.fits(more, gone) {
             return Err(RemapError::TooManyPages);
         }
         let need = Need {

@@ -139,7 +139,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// does this before it takes the lock.
     ///
     /// # Errors
-    /// [`NoMemory`]; nothing has changed.
+    /// [`NoMemory`]; what was obtained so far is kept.
     pub fn prepare(&mut self, changes: usize) -> Result<(), NoMemory> {
         self.index.prepare(changes)
     }

@@ -220,7 +220,8 @@ impl<'g, A: Value, T: maple::Config> Glimpse<'g, A, T> {
         area(&self.grid, self.entry)
     }
 
-    /// True if the area is unchanged: not unmapped, changed, cut or grown.
+    /// True if the area is unchanged: not unmapped, changed, cut or grown. A growth that failed for
+    /// want of memory also makes it false.
     ///
     /// A fault calls this under the lock of the page table that it has filled. A writer first
     /// changes the space, and then clears page tables under their locks. So either the fault sees
