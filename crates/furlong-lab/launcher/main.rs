@@ -266,8 +266,13 @@ fn wait(pid: usize, begin_ns: u64, limit_ns: u64, usage: &mut Rusage) -> (Option
         }
         if killed.is_none() {
             killed = reason_to_kill(begin_ns, limit_ns);
-            if killed.is_some() {
-                let _ = sys::signal_group(pid, SIGKILL);
+            let is_killed = || {
+                let group = sys::signal_group(pid, SIGKILL);
+                sys::signal(pid, SIGKILL).is_ok() || group.is_ok()
+            };
+            // That of another user is not waited for.
+            if killed.is_some() && !is_killed() {
+                return (killed, 0);
             }
         }
     }

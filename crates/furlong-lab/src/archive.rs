@@ -276,9 +276,10 @@ pub(crate) fn take_up(
     let Ok(mut store) = open_database(options.database, options.settings) else {
         return Ok(None);
     };
-    let Ok(saved) = store.load(id) else {
+    if store.load(id).is_err() {
         return Ok(None);
-    };
+    }
     store.claim(id)?;
-    Ok(Some((saved.result, store)))
+    // As its last owner left it, who may have gone on until now.
+    Ok(Some((store.load(id)?.result, store)))
 }

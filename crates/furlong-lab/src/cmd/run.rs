@@ -12,7 +12,7 @@ use crate::measure::process::Processes;
 use crate::measure::progress::expected_s;
 use crate::measure::sampler::{Pass, Sampler};
 use crate::measure::select::{Selection, check_files};
-use crate::model::schedule::{Batch, ScheduledWorkload};
+use crate::model::schedule::{Batch, ScheduledExperiment, ScheduledWorkload};
 use crate::model::{Counters, Experiment, Profile, Schedule, TOUR_S};
 use crate::nearest::named;
 use crate::options::{FailOn, Marks, RESUME, Settings, Showing, percent, seconds};
@@ -113,7 +113,12 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
         return submit(&args.place, schedule, args.marks.words(&settings), options);
     }
     let session = match &args.resume {
-        Some(id) => Session::resume(id, options, |schedule| check_built(schedule, experiments))?,
+        Some(id) => Session::resume(id, options, |schedule| {
+            for (entry, found) in check_built(schedule, experiments)? {
+                check_files(entry, found)?;
+            }
+            Ok(())
+        })?,
         None => {
             let schedule = args.schedule(&settings, experiments, voice)?;
             Session::begin(schedule, args.marks.words(&settings), options)?
@@ -244,21 +249,26 @@ fn blocks_of_everything(profile: Profile, names: [&[String]; 3], with_peers: boo
     is_long.then_some(BLOCKS_MIN as u32 + 1)
 }
 
-/// Checks that a resumed run has the arms with which it began, and the files that they measure.
-fn check_built(schedule: &Schedule, experiments: &[Experiment]) -> Result<(), Error> {
+/// Checks that this furlong has the arms of a schedule. Returns each experiment's part of it with
+/// the experiment.
+fn check_built<'a>(
+    schedule: &'a Schedule,
+    experiments: &'a [Experiment],
+) -> Result<Vec<(&'a ScheduledExperiment, &'a Experiment)>, Error> {
     if !schedule.subject.is_null() {
         return Err(Error::usage(
             "this run was started by `furlong compare`: resume it with that command",
         ));
     }
+    let mut both = vec![];
     for entry in &schedule.experiments {
         let found = named("experiment", &entry.name, experiments, |one| &one.plan.name)?;
         for arm in &entry.arms {
             named("arm", arm, &found.arms, |arm| arm.name)?;
         }
-        check_files(entry, found)?;
+        both.push((entry, found));
     }
-    Ok(())
+    Ok(both)
 }
 
 #[cfg(test)]

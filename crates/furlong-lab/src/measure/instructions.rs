@@ -215,17 +215,21 @@ struct CommandCounts {
     counted: Counted,
 }
 
-/// Runs a command once under callgrind.
+/// Runs a command once under callgrind, for at most `limit` if it has no time limit of its own.
 fn count_command(
     comparison: &Rc<CommandComparison>,
     callgrind: &Callgrind,
     job: &Job<'_>,
+    limit: Option<Duration>,
 ) -> Result<Count, SampleError> {
     let mut task = comparison.prepared(job, 0)?;
-    task.limit = task.limit.map(|limit| limit.saturating_mul(SLOWDOWN_MAX));
+    let own = task.limit.map(|limit| limit.saturating_mul(SLOWDOWN_MAX));
+    task.limit = own.or(limit);
     let run = |launcher: &Launcher, stop: &PipeReader| callgrind.count(launcher, &task, Some(stop));
-    let count = comparison.watched(run)?.map_err(missed)?;
+    let counted = comparison.watched(run)?;
+    // Also after a count that failed.
     comparison.conclude(job)?;
+    let count = counted.map_err(missed)?;
     match comparison.rules().failures.counts(count.finished.ending) {
         true => Ok(count),
         false => Err(missed(failed(&count))),
@@ -233,14 +237,14 @@ fn count_command(
 }
 
 /// Returns the instructions of a command by function; `None` if they cannot be counted.
-pub fn costs(comparison: &Rc<CommandComparison>, job: &Job<'_>) -> Option<Costs> {
-    let count = count_command(comparison, &callgrind().ok()?, job).ok()?;
+pub fn costs(comparison: &Rc<CommandComparison>, job: &Job<'_>, limit: Duration) -> Option<Costs> {
+    let count = count_command(comparison, &callgrind().ok()?, job, Some(limit)).ok()?;
     Some(functions::profiled(&count.profiles)?.functions)
 }
 
 impl Sampler for CommandCounts {
     fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, SampleError> {
-        let count = count_command(&self.comparison, &self.callgrind, job)?;
+        let count = count_command(&self.comparison, &self.callgrind, job, None)?;
         self.counted.add(job.arm, &count, 1);
         let mut outcome = outcome(INSTRUCTIONS, count.instructions as f64);
         if let Some(misses) = count.misses {

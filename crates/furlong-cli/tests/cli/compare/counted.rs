@@ -6,7 +6,7 @@ use furlong_lab::measure::launch::pmu::EVENTS;
 use furlong_lab::model::result::Kind;
 
 use super::place::{failed, only, said, values};
-use crate::lab::{Home, read};
+use crate::lab::{Home, read, says};
 
 #[test]
 fn counters_that_are_there_are_metrics_and_the_others_are_named() {
@@ -51,6 +51,22 @@ fn counters_that_are_there_are_metrics_and_the_others_are_named() {
             );
         }
     }
+}
+
+#[test]
+fn a_count_that_fails_is_concluded_too() {
+    if !Path::new("/usr/bin/valgrind").exists() {
+        return;
+    }
+    let place = Home::new();
+    // The subshell's child kills it, so its count is lost.
+    place.write("killed.sh", "(/bin/sh -c 'kill -9 $PPID'; :); exit 0\n");
+    let around = ["-p", "mkdir w", "-C", "rmdir w", "-r", "2"];
+    let counted = ["sh killed.sh", "true", "--counters", "callgrind"];
+    let output = place.run(&[&counted[..], &around].concat());
+    says(&said(&output), &["was killed"]);
+    assert!(!said(&output).contains("mkdir"), "{}", said(&output));
+    assert!(!place.path("w").exists());
 }
 
 #[test]

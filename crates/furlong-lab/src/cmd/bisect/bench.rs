@@ -1,7 +1,7 @@
 //! Builds of commits, and blocks of their command's runs.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Args;
 use super::node;
@@ -283,13 +283,14 @@ impl<'a> Bench<'a> {
         if 2.0 * SLOWDOWN * run_s > WHY_S {
             return None;
         }
+        let limit = Duration::from_secs_f64(WHY_S);
         let after = &self.subjects.get(&commit)?.runner;
         let before = self.subjects.range(..commit).next_back();
         let (base, name) = match before {
-            Some((_, subject)) => (subject.runner.costs(false)?, subject.runner.name()),
-            None => (after.costs(true)?, FIRST),
+            Some((_, subject)) => (subject.runner.costs(false, limit)?, subject.runner.name()),
+            None => (after.costs(true, limit)?, FIRST),
         };
-        let found = attribution([&base, &after.costs(false)?]).greatest(FUNCTIONS_MAX);
+        let found = attribution([&base, &after.costs(false, limit)?]).greatest(FUNCTIONS_MAX);
         Some((name.to_owned(), found))
     }
 

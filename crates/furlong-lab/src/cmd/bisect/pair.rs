@@ -194,11 +194,11 @@ impl Runner {
         })
     }
 
-    /// Returns the cost of every function in a run of the commit, or of GOOD.
-    pub(super) fn costs(&self, of_good: bool) -> Option<Costs> {
+    /// Returns the cost of every function in a run of the commit, or of GOOD; `None` after `limit`.
+    pub(super) fn costs(&self, of_good: bool, limit: Duration) -> Option<Costs> {
         let arm = if of_good { FIRST } else { &self.pair.name };
         let job = job(&self.workload, arm, self.pair.patience());
-        costs(&self.sampler.0, &job)
+        costs(&self.sampler.0, &job, limit)
     }
 
     /// Name of the commit.

@@ -339,9 +339,9 @@ impl CommandComparison {
         // Opened for each sample: the counters begin with the next program and end with it.
         let mut counters = Counters::open(&self.rules.events).map_err(SampleError::Fatal)?;
         let finished = self.finished(&task)?;
-        let counted = counters.read().map_err(SampleError::Failed)?;
+        let counted = counters.read();
         let mut outcome = self.outcome(job, job.arm, &finished)?;
-        for (metric, count) in counted {
+        for (metric, count) in counted.map_err(SampleError::Failed)? {
             let value = self.overhead.taken_off(metric, count.value);
             outcome.metrics.insert(metric.to_owned(), value);
             if count.share < 1.0 {
