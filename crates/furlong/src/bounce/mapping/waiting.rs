@@ -67,8 +67,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// The need of the sleeping waiter with the most slots of those who fit nowhere now, but perhaps
-    /// in a further block.
+    /// The need of the sleeping waiter with the most slots of those who fit nowhere now, but
+    /// perhaps in a further block.
     pub(crate) fn unserved(&self) -> Option<Need> {
         // Relaxed: a hint; a waiter that joins at this moment asks for growth itself.
         if self.waiting.0.load(Ordering::Relaxed) == 0 {

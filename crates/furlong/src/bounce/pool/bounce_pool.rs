@@ -34,10 +34,10 @@ use crate::sync::{Lock, OneCpu, Padded, TryLock, serial};
 /// this mapping alone. Then it is refused. A caller that can wait uses [`wait`](Self::wait).
 ///
 /// # Locks
-/// Areas may have locks of their own. There is one lock for waiters and one for transient blocks. A
-/// map that finds room at once takes neither, nor does its end, unless a map waits. Memory is obtained, shared
-/// and freed under none of them. Counters may be called under an area's lock, and must not call the
-/// pool.
+/// Areas may have locks of their own. There is one lock for waiters and one for transient blocks.
+/// A map that finds room at once takes neither, nor does its end, unless a map waits. Memory is
+/// obtained, shared and freed under none of them. Counters may be called under an area's lock, and
+/// must not call the pool.
 ///
 /// # Panics
 /// If a [`Memory`], [`Counters`], a CPU or a waker panics, everything that the call had taken is
