@@ -15,9 +15,9 @@
 //! ```
 //!
 //! # Differences
-//! - Allocation and release take O(log n); an allocation with an alignment above a page and other
-//!   than its size may take O(n). The original walks all free ranges, and moves those
-//!   behind a change.
+//! - Allocation and release take O(log n). Only an allocation whose alignment is above a page and
+//!   not its size may take O(n). The original walks all free ranges, and moves those behind a
+//!   change.
 //! - This list stores the allocated ranges, not the free ones. Each range allocated in one piece
 //!   takes a node of 64 bytes on the heap. There is no inline array of `N` ranges, and `new` is not
 //!   `const`.
@@ -129,7 +129,7 @@ impl FreeList {
     /// [`AllocError`].
     ///
     /// # Cost
-    /// O(log n); O(n) for an alignment above a page and other than the size.
+    /// O(log n).
     pub fn allocate_at(&mut self, range: PageRange) -> Result<(), AllocError> {
         let reserved = self.space.reserve_at(extent(range));
         reserved.map(drop).map_err(|_| AllocError)

@@ -45,7 +45,8 @@ where
     /// [`HostError`] with the memory; nothing has changed.
     ///
     /// # Cost
-    /// O(log n), and a word per section.
+    /// O(log n), and a word per section; and as in [`plug`](Self::plug) while a hosted range is
+    /// isolated or being removed.
     pub fn plug_hosted(
         &mut self,
         plug: impl Into<Plug>,
